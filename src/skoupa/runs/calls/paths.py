@@ -84,21 +84,23 @@ def check_namespace(name: str) -> None:
 
 def about_secrets(place: Path) -> bool:
     """Whether it answers with Secrets."""
-    group, rest = _within_group([unquote(step) for step in place.path.removeprefix("/").split("/")])
+    group, _, rest = served_at(place) or ("", "", [])
     if rest[:1] == ["namespaces"]:
         rest = rest[2:]
     return not group and rest[:1] == ["secrets"]
 
 
+def served_at(place: Path) -> tuple[str, str, list[str]] | None:
+    """Group and version, and the steps behind them; None: it leads to no kind."""
+    return _served([unquote(step) for step in place.path.removeprefix("/").split("/")])
+
+
 def kind_asked(place: Path) -> AskedKind | None:
     """The kind that it is about; None: it is about none."""
-    match [unquote(step) for step in place.path.removeprefix("/").split("/")]:
-        case ["api", version, *rest]:
-            group = ""
-        case ["apis", group, version, *rest]:
-            pass
-        case _:
-            return None
+    served = served_at(place)
+    if served is None:
+        return None
+    group, version, rest = served
     inside = rest[:1] == ["namespaces"] and len(rest) > 2
     rest = rest[2:] if inside else rest
     return AskedKind(group, version, rest[0], inside, len(rest) > 1) if rest else None
@@ -142,10 +144,15 @@ def _inside(steps: Sequence[str]) -> str:
 
 
 def _within_group(steps: Sequence[str]) -> tuple[str, list[str]]:
+    group, _, rest = _served(steps) or ("", "", [])
+    return group, rest
+
+
+def _served(steps: Sequence[str]) -> tuple[str, str, list[str]] | None:
     match list(steps):
-        case ["api", _, *rest]:
-            return "", rest
-        case ["apis", group, _, *rest]:
-            return group, rest
+        case ["api", version, *rest]:
+            return "", version, rest
+        case ["apis", group, version, *rest]:
+            return group, version, rest
         case _:
-            return "", []
+            return None

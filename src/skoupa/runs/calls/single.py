@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from typing import Final
-from urllib.parse import unquote
 
 import msgspec
 
@@ -17,7 +16,7 @@ from skoupa.errors import BadReply, BadRequest, Forbidden, MethodNotAllowed, Not
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
 from skoupa.runs.calls.answers import Answer
-from skoupa.runs.calls.paths import Path
+from skoupa.runs.calls.paths import Path, served_at
 from skoupa.runs.calls.server import Server
 
 # Nothing that a field selector would read as more than a name.
@@ -48,14 +47,10 @@ class Single(msgspec.Struct, frozen=True, kw_only=True):
 
 def single(place: Path, discovery: Discovery) -> Single | None:
     """The object that a path leads to; None where it leads to something else, or asks in a way of its own."""
-    steps = [unquote(step) for step in place.path.removeprefix("/").split("/")]
-    match steps:
-        case ["api", version, *rest]:
-            group = ""
-        case ["apis", group, version, *rest]:
-            pass
-        case _:
-            return None
+    served = served_at(place)
+    if served is None:
+        return None
+    group, version, rest = served
     match rest:
         case [plural, name]:
             namespace = ""
