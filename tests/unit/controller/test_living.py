@@ -67,6 +67,16 @@ async def joined(stage: Stage, finalizer: str) -> Participant:
     return await register(stage.people, finalizer, lease=("work", name), identity=name)
 
 
+async def begun(stage: Stage, *finalizers: str, **how: Any) -> Play:
+    """A controller that leads, and those who take part and never say anything."""
+    await bring(stage)
+    play = await stage.play(**how)
+    await stage.later(MINUTE)
+    for finalizer in finalizers:
+        await joined(stage, finalizer)
+    return play
+
+
 async def signal(stage: Stage, **spec: Any) -> str:
     if spec:
         await stage.people.merge_patch(ALIVES, "cluster", {"spec": spec})

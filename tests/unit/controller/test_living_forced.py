@@ -16,7 +16,7 @@ from skoupa.model.verdicts import Claim
 from skoupa.sim.faults import asking
 from tests.unit.controller.braking import pull, release, state
 from tests.unit.controller.stage import HOUR, MINUTE, Stage, story
-from tests.unit.controller.test_living import DISKS, DNS, alive, bring, joined, said, signal, there
+from tests.unit.controller.test_living import DISKS, DNS, alive, begun, bring, joined, said, signal, there
 from tests.unit.controller.test_living_interrupted import rows, taking_off
 from tests.unit.controller.test_trash import ledger
 
@@ -30,10 +30,7 @@ def forced(found: dict[str, Any]) -> list[str]:
 @story(features={"alive": True})
 async def test_who_gives_more_time_while_it_is_decided_is_heard(stage: Stage, tmp_path: Path) -> None:
     async with ledger(stage, tmp_path / "l.db") as book:
-        await bring(stage)
-        await stage.play(record=book.record)
-        await stage.later(MINUTE)
-        await joined(stage, DNS)
+        await begun(stage, DNS, record=book.record)
         await signal(stage, timeout="10m", onTimeout="ForceFinalizers")
         await stage.later(9 * MINUTE)
         telling = asking(method="PATCH", path=ALIVES.path(name="cluster", subresource="status"))
@@ -75,11 +72,7 @@ async def test_what_a_brake_holds_is_not_called_forced_and_who_comes_back_ends_i
 @story(features={"alive": True})
 async def test_a_brake_that_comes_while_it_is_written_down_holds_all(stage: Stage, tmp_path: Path) -> None:
     async with ledger(stage, tmp_path / "l.db") as book:
-        await bring(stage)
-        await stage.play(record=book.record)
-        await stage.later(MINUTE)
-        await joined(stage, DNS)
-        await joined(stage, DISKS)
+        await begun(stage, DNS, DISKS, record=book.record)
         intend = book.record.intend_releases
         pulled = False
 
@@ -109,11 +102,7 @@ async def test_one_that_is_on_it_more_than_once_is_forced_with_all_there_are_of_
 ) -> None:
     """A participant that adds its finalizer by a JSON patch and does so again: the server takes that."""
     async with ledger(stage, tmp_path / "l.db") as book:
-        await bring(stage)
-        play = await stage.play(record=book.record)
-        await stage.later(MINUTE)
-        await joined(stage, DNS)
-        await joined(stage, DISKS)
+        play = await begun(stage, DNS, DISKS, record=book.record)
         more = [DNS, "skoupa.dev/alive", DNS, DISKS, DNS]
         await stage.people.merge_patch(ALIVES, "cluster", {"metadata": {"finalizers": more}})
         await signal(stage, timeout="10m", onTimeout="ForceFinalizers")
@@ -135,11 +124,7 @@ async def test_a_patch_that_takes_effect_after_its_time_is_known_to_be_ours(
 ) -> None:
     """The server gives up waiting for its own store, which goes on: the next try finds another state."""
     async with ledger(stage, tmp_path / "l.db") as book:
-        await bring(stage)
-        await stage.play(record=book.record)
-        await stage.later(MINUTE)
-        await joined(stage, DNS)
-        await joined(stage, DISKS)
+        await begun(stage, DNS, DISKS, record=book.record)
         sent: list[Request] = []
 
         def keeping(request: Request) -> bool:
@@ -188,10 +173,7 @@ async def test_who_is_done_at_the_last_moment_was_not_forced(stage: Stage, tmp_p
 
 @story(features={"alive": True})
 async def test_who_wants_nothing_forced_any_more_is_told_of_nothing_that_was(stage: Stage) -> None:
-    await bring(stage)
-    await stage.play()
-    await stage.later(MINUTE)
-    await joined(stage, DNS)
+    await begun(stage, DNS)
     away = stage.cluster.faults.answer(429, when=taking_off, times=None)
     await signal(stage, timeout="10m", onTimeout="ForceFinalizers")
     await stage.later(10 * MINUTE + 10)

@@ -11,7 +11,7 @@ from skoupa.kube.transport import Request
 from skoupa.ledger.rows import Entry
 from tests.unit.controller.braking import state
 from tests.unit.controller.stage import MINUTE, Stage, story
-from tests.unit.controller.test_living import DISKS, DNS, alive, bring, joined, said, signal, there
+from tests.unit.controller.test_living import DISKS, DNS, alive, begun, bring, joined, said, signal, there
 from tests.unit.controller.test_trash import Ledger, ledger
 
 pytestmark = pytest.mark.unit
@@ -32,10 +32,7 @@ async def forced_up_to_the_patch(stage: Stage, book: Ledger, *, done: bool, answ
 
     With an `answer` the server said that, and nothing was done.
     """
-    await bring(stage)
-    play = await stage.play(record=book.record)
-    await stage.later(MINUTE)
-    await joined(stage, DNS)
+    play = await begun(stage, DNS, record=book.record)
     left: list[Request] = []
 
     def leaves(request: Request) -> bool:
